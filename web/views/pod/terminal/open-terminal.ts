@@ -45,8 +45,18 @@ export function openTerminal(
     sendSize();
   });
   socket.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer | string>) => {
-    if (typeof data === "string") end = endText(data);
-    else terminal.write(new Uint8Array(data), () => screen.redraw());
+    if (typeof data === "string") {
+      end = endText(data);
+      return;
+    }
+    try {
+      terminal.write(new Uint8Array(data), () => screen.redraw());
+    } catch {
+      // It takes no more than 50 MB ahead of what it has shown, and browsers cannot have a server wait.
+      end = "ended: more is printed than this page can show";
+      onChange({ is: "closed", text: end });
+      socket.close();
+    }
   });
   socket.addEventListener("error", () => {
     end = "no terminal: the agent did not allow it, or has too many open";
