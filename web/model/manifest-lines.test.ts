@@ -3,8 +3,12 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseJsonText } from "../../src/lib/json-text.ts";
 import { defaultPod } from "../../src/model/defaults/default-pod.ts";
-import { manifestLines } from "./manifest-lines.ts";
+import { findDefaults, manifestLines as linesOf } from "./manifest-lines.ts";
 import { splitCommand } from "./split-command.ts";
+
+function manifestLines(shown: { readonly spec?: object; readonly metadata?: object | undefined }) {
+  return linesOf(shown, findDefaults(JSON.stringify(shown.spec ?? {}), 20_000));
+}
 
 const written = {
   metadata: { name: "web", annotations: { on: "yes", note: "two\nlines\n", odd: " - \u0007#: " } },
@@ -19,7 +23,7 @@ const written = {
 const pod = defaultPod(written);
 
 test("the lines are YAML of the pod, whatever its texts are", () => {
-  const text = (object: object): string =>
+  const text = (object: Parameters<typeof manifestLines>[0]): string =>
     manifestLines(object)
       .map((line) => line.text)
       .join("\n");
@@ -59,6 +63,18 @@ test("what the API filled in is marked, and nothing that somebody wrote", () => 
       '- "--port"',
     ]),
   );
+});
+
+test("a spec that takes too long is not looked at to its end", () => {
+  const container = (_: unknown, index: number): object => ({ name: `c${index}`, image: "a:1" });
+  const large = { containers: Array.from({ length: 2000 }, container), dnsPolicy: "ClusterFirst" };
+  const found = findDefaults(JSON.stringify(large), 10);
+  expect(found.isWhole).toBe(false);
+  expect(found.paths).not.toContain('["spec","dnsPolicy"]');
+  expect(findDefaults(JSON.stringify({ ...large, containers: [] }), 10_000)).toEqual({
+    paths: new Set(['["spec","dnsPolicy"]']),
+    isWhole: true,
+  });
 });
 
 test.each([

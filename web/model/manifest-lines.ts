@@ -1,5 +1,6 @@
 // A pod as YAML, line by line, with what it would have been given anyway marked as such.
 import { deepEqual } from "../../src/lib/deep-equal.ts";
+import { parseJsonText } from "../../src/lib/json-text.ts";
 import { type DecodedPod, defaultPod } from "../../src/model/defaults/default-pod.ts";
 
 export interface ManifestLine {
@@ -17,11 +18,19 @@ type Path = readonly (string | number)[];
 /** What the agent and the API know, and nobody writes. */
 const unwritten: ReadonlySet<string> = new Set(["managedFields"]);
 
-export function manifestLines(pod: object): readonly ManifestLine[] {
-  const known = pod as JsonMap;
-  const defaults = defaultPaths(known);
-  const shown = { apiVersion: "v1", kind: "Pod", ...known };
-  return mapLines(shown, { path: [], indent: 0, isDefault: false, defaults });
+/** Where a spec says what would be filled in anyway. */
+export interface SpecDefaults {
+  readonly paths: ReadonlySet<string>;
+  /** False = only its beginning was looked at. */
+  readonly isWhole: boolean;
+}
+
+/** Each field costs one look at all of the spec, and the page stands still meanwhile. */
+const longestMs = 500;
+
+export function manifestLines(pod: object, { paths }: SpecDefaults): readonly ManifestLine[] {
+  const shown = { apiVersion: "v1", kind: "Pod", ...(pod as JsonMap) };
+  return mapLines(shown, { path: [], indent: 0, isDefault: false, defaults: paths });
 }
 
 interface Place {
@@ -106,20 +115,24 @@ function scalarText(value: Json): string {
   return isPlain ? value : JSON.stringify(value);
 }
 
-/** Of the spec: without it the API would fill in the same. Nothing says what its author wrote. */
-function defaultPaths(pod: JsonMap): ReadonlySet<string> {
+/** Of a spec as JSON: what the API would fill in where it is missing. Nothing says what its author wrote. */
+export function findDefaults(specText: string, mostMs: number = longestMs): SpecDefaults {
+  const pod: JsonMap = { spec: parseJsonText(specText) as Json };
   const found = new Set<string>();
+  const endMs = performance.now() + mostMs;
+  let isWhole = true;
   const walk = (value: Json, path: Path): void => {
     if (typeof value !== "object" || value === null) return;
     for (const [name, below] of isList(value) ? value.entries() : Object.entries(value)) {
       const at = [...path, name];
+      isWhole &&= performance.now() < endMs;
+      if (!isWhole) return;
       if (typeof name === "string" && isDefaultAt(pod, at, below)) found.add(JSON.stringify(at));
       else walk(below, at);
     }
   };
-  const { spec } = pod;
-  walk(spec, ["spec"]);
-  return found;
+  walk(pod["spec"], ["spec"]);
+  return { paths: found, isWhole };
 }
 
 function isDefaultAt(pod: JsonMap, path: Path, value: Json): boolean {

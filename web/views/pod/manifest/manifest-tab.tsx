@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Pod } from "../../../../src/model/pod.ts";
 import { useAtMs } from "../../../hooks.ts";
 import { shownLine } from "../../../model/log-text.ts";
-import { manifestLines } from "../../../model/manifest-lines.ts";
+import { findDefaults, manifestLines } from "../../../model/manifest-lines.ts";
 
 const shortcuts = ["all", "without defaults"] as const;
 
@@ -11,11 +11,14 @@ export function ManifestTab({ pod }: { readonly pod: Pod | undefined }): JSX.Ele
   const atMs = useAtMs();
   const [which, setWhich] = useState<(typeof shortcuts)[number]>("all");
   const [hasStatus, setHasStatus] = useState(false);
+  // Most changes of a pod are those of its status.
+  const specText = JSON.stringify(pod?.spec ?? {});
+  const defaults = useMemo(() => findDefaults(specText), [specText]);
   const lines = useMemo(() => {
     if (pod === undefined) return [];
     const { metadata, spec, status } = pod;
-    return manifestLines({ metadata, spec, ...(hasStatus ? { status } : {}) });
-  }, [pod, hasStatus]);
+    return manifestLines({ metadata, spec, ...(hasStatus ? { status } : {}) }, defaults);
+  }, [pod, hasStatus, defaults]);
   if (atMs !== undefined)
     return <p class="muted">Manifests are not part of history: go to now to see it.</p>;
   if (pod === undefined) return <p class="muted">The pod is gone, and its manifest with it.</p>;
@@ -42,7 +45,10 @@ export function ManifestTab({ pod }: { readonly pod: Pod | undefined }): JSX.Ele
           />{" "}
           with status
         </label>
-        <span class="muted">Marked: what would be the same if the manifest did not say it</span>
+        <span class="muted">
+          Marked: what would be the same if the manifest did not say it
+          {!defaults.isWhole && " (it is large: looked for in its beginning only)"}
+        </span>
       </div>
       <pre class="manifest">
         {shown.map(({ text, isDefault }, index) => (
