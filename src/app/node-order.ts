@@ -39,5 +39,5 @@ export type ToNode =
 export type FromNode =
   /** The node's API answers. */
   | { readonly kind: "ready" }
-  /** The node has ended or could not start; undefined = as it was asked to. */
-  | { readonly kind: "ended"; readonly problem: string | undefined };
+  /** The node has ended or could not start; undefined = as it was asked to. `hasRemoved`: also where a part of the removal failed. */
+  | { readonly kind: "ended"; readonly problem: string | undefined; readonly hasRemoved: boolean };

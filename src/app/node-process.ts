@@ -1,9 +1,9 @@
 // A node that belongs to a program: it runs in a process of its own and ends with that program, however the program ends.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { FromNode, NodeOrder, ToNode } from "./node-order.ts";
+import { leftProblems, removeDataDir } from "./remove-data-dir.ts";
 
 /** Lines of the log that are kept for the message of a node that ends by itself. */
 const keptLines = 20;
@@ -19,8 +19,8 @@ export class NodeProcess {
   readonly #child: ChildProcess;
   readonly #logListeners: ((line: string) => void)[] = [];
   readonly #lastLines: string[] = [];
-  /** It has ended by its own account, and not because it was killed. */
-  #hasSaidWhy = false;
+  /** Its last words; undefined where it was killed. */
+  #farewell: Extract<FromNode, { kind: "ended" }> | undefined;
   #stopped: Promise<void> | undefined;
   /** What went wrong; undefined = it ended as it was asked to. Never rejects. */
   readonly ended: Promise<string | undefined>;
@@ -78,18 +78,22 @@ export class NodeProcess {
     this.#child.ref();
     this.#child.channel?.ref();
     this.#send({ kind: "stop", remove });
-    let problem = await this.ended;
-    try {
-      // What it would have done at its end is done by another one.
-      if (!this.#hasSaidWhy) problem = await this.#removeRest(remove || order.isTemporary);
-    } finally {
-      if (order.isTemporary) await rm(order.node.dataDir, { recursive: true, force: true });
+    await this.ended;
+    const problems = [this.#farewell?.problem];
+    // What it would have done at its end is done by another one.
+    if ((remove || order.isTemporary) && this.#farewell?.hasRemoved !== true) {
+      problems.push(await this.#removeRest());
     }
-    if (problem !== undefined) throw new Error(problem);
+    const [problem, ...more] = problems.filter((text) => text !== undefined);
+    const isRemoved = problem === undefined || order.node.kind === "simulated";
+    if (order.isTemporary && isRemoved) await removeDataDir(order.node.dataDir);
+    if (problem === undefined) return;
+    // Volumes may be mounted in what a failed removal has left: nothing of that is touched.
+    const left = order.isTemporary ? leftProblems(order.node.dataDir) : [];
+    throw new Error([problem, ...more, ...left].join("; then "));
   }
 
-  async #removeRest(isWanted: boolean): Promise<string | undefined> {
-    if (!isWanted) return undefined;
+  #removeRest(): Promise<string | undefined> {
     const order = { ...this.#options.order, isRemovalOnly: true };
     const remover = new NodeProcess({ ...this.#options, order });
     for (const listener of this.#logListeners) remover.followLog(listener);
@@ -110,7 +114,7 @@ export class NodeProcess {
     try {
       const [code, signal] = await once(this.#child, "close");
       if (last?.kind === "ended") {
-        this.#hasSaidWhy = true;
+        this.#farewell = last;
         return last.problem;
       }
       const how = typeof signal === "string" ? `by ${signal}` : `with exit code ${code}`;

@@ -1,9 +1,9 @@
 // The process of a node that belongs to another program: runs the agent until that program asks for the end, or is gone.
 import { once, setMaxListeners } from "node:events";
-import { rm } from "node:fs/promises";
 import { runDown } from "../app/down.ts";
 import type { FromNode, NodeOrder, ToNode } from "../app/node-order.ts";
 import { createProcessLog } from "../app/process-log.ts";
+import { removeDataDir } from "../app/remove-data-dir.ts";
 import { runSim } from "../app/sim.ts";
 import { runUp } from "../app/up.ts";
 import { parseUp } from "../app/up-options.ts";
@@ -31,16 +31,21 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 void main();
 
+type Outcome = Omit<Extract<FromNode, { kind: "ended" }>, "kind">;
+
 async function main(): Promise<void> {
   const [first] = await once(process, "message");
   const message = first as ToNode;
-  const problem = message.kind === "start" ? await live(message.order) : undefined;
-  const farewell: FromNode = { kind: "ended", problem };
+  const outcome =
+    message.kind === "start"
+      ? await live(message.order)
+      : { problem: undefined, hasRemoved: false };
+  const farewell: FromNode = { kind: "ended", ...outcome };
   if (process.connected) process.send?.(farewell, () => process.exit());
   else process.exit();
 }
 
-async function live(order: NodeOrder): Promise<string | undefined> {
+async function live(order: NodeOrder): Promise<Outcome> {
   const log = createProcessLog({ level: order.logLevel, format: "json" });
   const problems: string[] = [];
   const attempt = async (step: () => Promise<void>): Promise<void> => {
@@ -51,9 +56,9 @@ async function live(order: NodeOrder): Promise<string | undefined> {
     }
   };
   if (order.isRemovalOnly !== true) await attempt(() => runNode(order, log));
-  if (isRemovalAsked || order.isTemporary || order.isRemovalOnly === true)
-    await attempt(() => removeNode(order, log));
-  return problems.length === 0 ? undefined : problems.join("; then ");
+  const hasRemoved = isRemovalAsked || order.isTemporary || order.isRemovalOnly === true;
+  if (hasRemoved) await attempt(() => removeNode(order, log));
+  return { problem: problems.length === 0 ? undefined : problems.join("; then "), hasRemoved };
 }
 
 async function runNode({ node }: NodeOrder, log: Log): Promise<void> {
@@ -76,9 +81,9 @@ async function runNode({ node }: NodeOrder, log: Log): Promise<void> {
 
 /** All that is on the machine because of this node; what a program gave a data folder of its own stays its own but for that. */
 async function removeNode({ node, isTemporary }: NodeOrder, log: Log): Promise<void> {
-  await rm(node.manifests, { recursive: true, force: true });
+  await removeDataDir(node.manifests);
   // Who may not start a node has nothing to remove.
   if (node.kind === "real" && process.getuid?.() === 0)
     await runDown(node.dataDir, log, { removeVolumes: true });
-  if (isTemporary) await rm(node.dataDir, { recursive: true, force: true });
+  if (isTemporary) await removeDataDir(node.dataDir);
 }

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { removeDataDir } from "../../src/app/remove-data-dir.ts";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { MANAGED_CONTAINERD_DEFAULTS } from "../../src/drivers/containerd/managed-containerd.ts";
 import { createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
@@ -11,7 +12,7 @@ import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import { createNodeBy } from "../../src/library/create-node.ts";
 import type { BerthNode, Decision, NodeOptions, PodManifest } from "../../src/library/node.ts";
 import { busyboxImage } from "../../tools/images/busybox-image.ts";
-import { buildProgram } from "./support/agent-process.ts";
+import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { findLeftovers } from "./support/leftovers.ts";
 import { makeTestFolder } from "./support/test-folder.ts";
 
@@ -290,6 +291,26 @@ test("what a killed agent leaves of a temporary node is removed by its stop", as
   process.kill(pid, "SIGKILL");
   expect(await node.ended).toContain("ended by SIGKILL");
   await node.stop();
+  expect(leftOf(node.dataDir)).toEqual([]);
+});
+
+test("a temporary node that has a volume still mounted keeps it, and says what to do", async () => {
+  const node = await start({ kind: "real", nodeName: "n5", ...network });
+  // Of a pod that nothing is known of any more.
+  const volume = join(node.dataDir, "kubelet/pods/gone/volumes/kubernetes.io~csi/data/mount");
+  const kept = join(volume, "kept");
+  mkdirSync(volume, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", volume]);
+  try {
+    writeFileSync(kept, "data");
+    await expect(removeDataDir(node.dataDir)).rejects.toThrow(`mounted there: ${volume}`);
+    const why = new RegExp(`volumes are still mounted.*${volume}.*berth down --data-dir`);
+    await expect(node.stop({ remove: true })).rejects.toThrow(why);
+    expect(readFileSync(kept, "utf8")).toBe("data");
+  } finally {
+    execFileSync("umount", [volume]);
+    await new BerthProcess(["down", "--data-dir", node.dataDir]).ended;
+  }
   expect(leftOf(node.dataDir)).toEqual([]);
 });
 
