@@ -74,3 +74,11 @@ test("a node that ended by itself is removed when that is asked for", async () =
   await node.stop(true);
   expect(await sent()).toBe("start\nremove\n");
 });
+
+test("a node that is stopped first and to be removed then is removed, once", async () => {
+  const script = `if (isRemovalOnly) end(undefined, true); else ${onStop("end(undefined, message.remove)")}`;
+  const node = await start("real", false, script);
+  const stops = [node.stop(false), node.stop(true), node.stop(true), node.stop(false)];
+  await Promise.all(stops);
+  expect(await sent()).toBe("start\nstop\nremove\n");
+});

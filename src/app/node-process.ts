@@ -21,7 +21,7 @@ export class NodeProcess {
   readonly #lastLines: string[] = [];
   /** Its last words; undefined where it was killed. */
   #farewell: Extract<FromNode, { kind: "ended" }> | undefined;
-  #stopped: Promise<void> | undefined;
+  #stopped: { readonly isRemoval: boolean; readonly done: Promise<void> } | undefined;
   /** What went wrong; undefined = it ended as it was asked to. Never rejects. */
   readonly ended: Promise<string | undefined>;
   readonly #ready: Promise<void>;
@@ -69,19 +69,30 @@ export class NodeProcess {
    * Rejects with what went wrong.
    */
   stop(remove: boolean): Promise<void> {
-    this.#stopped ??= this.#stop(remove);
-    return this.#stopped;
+    const isRemoval = remove || this.#options.order.isTemporary;
+    if (this.#stopped === undefined) this.#stopped = { isRemoval, done: this.#stop(isRemoval) };
+    else if (isRemoval && !this.#stopped.isRemoval) {
+      this.#stopped = { isRemoval, done: this.#removeAfter(this.#stopped.done) };
+    }
+    return this.#stopped.done;
   }
 
-  async #stop(remove: boolean): Promise<void> {
+  async #removeAfter(stopped: Promise<void>): Promise<void> {
+    // What went wrong there was said to who asked for it.
+    await stopped.catch(() => undefined);
+    const problem = await this.#removeRest();
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  async #stop(isRemoval: boolean): Promise<void> {
     const { order } = this.#options;
     this.#child.ref();
     this.#child.channel?.ref();
-    this.#send({ kind: "stop", remove });
+    this.#send({ kind: "stop", remove: isRemoval });
     await this.ended;
     const problems = [this.#farewell?.problem];
     // What it would have done at its end is done by another one.
-    if ((remove || order.isTemporary) && this.#farewell?.hasRemoved !== true) {
+    if (isRemoval && this.#farewell?.hasRemoved !== true) {
       problems.push(await this.#removeRest());
     }
     const [problem, ...more] = problems.filter((text) => text !== undefined);
