@@ -15,10 +15,15 @@ function pod(
   containers: readonly ContainerStatus[],
   init: readonly ContainerStatus[] = [],
 ): Pod {
-  const plain = testPod({ containers: [{ name: "main" }] });
+  const plain = testPod({
+    containers: containers.map(({ name }) => ({ name })),
+    initContainers: init.map(({ name }) => ({ name })),
+  });
+  // As agents report them.
+  const sorted = containers.toSorted((a, b) => a.name.localeCompare(b.name));
   return {
     ...plain,
-    status: { phase, containerStatuses: containers, initContainerStatuses: init },
+    status: { phase, containerStatuses: sorted, initContainerStatuses: init },
   };
 }
 
@@ -45,7 +50,7 @@ test.each([
   expect(begunRuns(shown)).toEqual(runs.map((run) => ({ container: "main", run })));
 });
 
-test("the first exit code that is not 0 counts, in the order of pods and containers", () => {
+test("the first exit code that is not 0 counts, in the order of pods and of containers in the spec", () => {
   const well = pod("Succeeded", [status("main", { state: ended(0) })]);
   const ill = pod("Failed", [status("a", { state: ended(0) }), status("b", { state: ended(7) })]);
   const worse = pod("Failed", [status("a", { state: ended(9) })]);
@@ -57,12 +62,28 @@ test("the first exit code that is not 0 counts, in the order of pods and contain
     [status("i", { state: ended(5) })],
   );
   expect(exitCodeOf([init, ill])).toBe(5);
+  const both = pod("Failed", [status("b", { state: ended(3) }), status("a", { state: ended(4) })]);
+  expect(exitCodeOf([both])).toBe(3);
 });
 
-test("a pod that failed without a container counts as 1, a sidecar that was stopped not at all", () => {
+test("a pod that failed without a container counts as 1", () => {
   expect(exitCodeOf([pod("Failed", [])])).toBe(1);
-  const sidecar = status("proxy", { state: ended(143) });
-  expect(exitCodeOf([pod("Succeeded", [status("main", { state: ended(0) })], [sidecar])])).toBe(0);
+  const evicted = pod("Failed", [status("main", { state: ended(137) })]);
+  expect(exitCodeOf([{ ...evicted, status: { ...evicted.status, reason: "Evicted" } }])).toBe(1);
+});
+
+test("a sidecar that was stopped does not count", () => {
+  const proxy = { name: "proxy", restartPolicy: "Always" };
+  const withSidecar = (phase: string, exitCode: number): Pod => {
+    const plain = pod(
+      phase,
+      [status("main", { state: ended(exitCode) })],
+      [status("proxy", { state: ended(143) })],
+    );
+    return { ...plain, spec: { ...plain.spec, initContainers: [proxy] } };
+  };
+  expect(exitCodeOf([withSidecar("Succeeded", 0)])).toBe(0);
+  expect(exitCodeOf([withSidecar("Failed", 7)])).toBe(7);
 });
 
 test("a pod is over in a terminal phase only", () => {

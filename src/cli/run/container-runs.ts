@@ -1,6 +1,7 @@
 // The runs of a pod's containers, and the exit code that stands for all of them.
 import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
-import type { Pod } from "../../model/pod.ts";
+import { isSidecar, type Pod } from "../../model/pod.ts";
+import { exitCodes } from "../exit.ts";
 
 /** One start of a container; `run` counts from 0. */
 export interface ContainerRun {
@@ -30,17 +31,21 @@ export function isOver({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** Of pods that are over: the first exit code that is not 0, in the order of the pods and of their containers. */
+/** Of pods that are over: the first exit code that is not 0, in the order of the pods and of the containers in their specs. */
 export function exitCodeOf(pods: readonly Pod[]): number {
-  const codes = pods.flatMap((pod) => {
-    if (pod.status?.phase === "Succeeded") return [];
-    const ended = containerStatuses(pod.status).map(
-      ({ state }) => state?.terminated?.exitCode ?? 0,
+  const codes = pods.flatMap(({ spec, status }) => {
+    if (status?.phase === "Succeeded") return [];
+    // Refused, evicted or over its deadline: what its containers were ended with is not why.
+    if (status?.reason !== undefined) return [exitCodes.failed];
+    const known = containerStatuses(status);
+    // Sidecars are ended when the others are over, whatever they answer to that.
+    const init = (spec.initContainers ?? []).filter((container) => !isSidecar(container));
+    const ended = [...init, ...spec.containers].map(
+      ({ name }) => known.find((each) => each.name === name)?.state?.terminated?.exitCode ?? 0,
     );
-    // One that was refused or evicted may have no container at all.
-    return ended.find((code) => code !== 0) ?? 1;
+    return ended.find((code) => code !== 0) ?? exitCodes.failed;
   });
-  return codes[0] ?? 0;
+  return codes[0] ?? exitCodes.ok;
 }
 
 function containerStatuses(status: Pod["status"]): readonly ContainerStatus[] {
