@@ -26,7 +26,8 @@ export function redraw(
   const surplus = lines.length - room;
   const shown = surplus <= 0 ? lines : [...lines.slice(0, room - 1), `... and ${surplus + 1} more`];
   const up = linesBefore === 0 ? "" : `\x1b[${linesBefore}A\r`;
-  const text = shown.map((line) => `${fit(line, width)}${clearToEndOfLine}\n`).join("");
+  // First erased: after as many characters as the screen is wide, the cursor stands on the last of them still.
+  const text = shown.map((line) => `${clearToEndOfLine}${fit(line, width)}\n`).join("");
   return { text: `${up}${text}${clearBelow}`, lines: shown.length };
 }
 
