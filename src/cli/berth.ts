@@ -1,6 +1,7 @@
 // The program. Ctrl-C and SIGTERM let the command end by itself; a second Ctrl-C ends it at once.
 import { setMaxListeners } from "node:events";
 import { startTimer } from "../lib/timers.ts";
+import { outputExitCode } from "./exit.ts";
 import { runCli } from "./main.ts";
 import { ignoreDebuggerSignal } from "./no-debugger.ts";
 import { processTerminal } from "./terminal.ts";
@@ -17,9 +18,8 @@ const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.once(name, () => stopping.abort(new DOMException(name, "AbortError")));
 }
-// A reader that has seen enough (`berth get pods | head -1`) is not a failure.
 process.stdout.on("error", (error) => {
-  process.exit("code" in error && error.code === "EPIPE" ? 0 : 1);
+  process.exit(outputExitCode(error, process.argv.slice(2)));
 });
 
 // Without await at the top: the one executable loads it as CommonJS.

@@ -20,3 +20,13 @@ export class CliError extends Error {
 export function usageError(message: string): CliError {
   return new CliError(message, exitCodes.usage);
 }
+
+/** 128 + SIGPIPE, as a shell has it of programs that this signal ends. */
+const brokenPipeExitCode = 141;
+
+/** The exit code of a command that cannot write to its stdout. */
+export function outputExitCode(error: Error, [command]: readonly string[]): number {
+  if (!("code" in error) || error.code !== "EPIPE") return exitCodes.failed;
+  // A reader that has seen enough (`berth get pods | head -1`) is not a failure; pods that were not run to their end are one.
+  return command === "run" ? brokenPipeExitCode : exitCodes.ok;
+}
