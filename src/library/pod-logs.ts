@@ -1,5 +1,6 @@
 import { chooseContainer, readPod } from "../cli/pod-argument.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import { splitLines } from "../lib/split-lines.ts";
 import type { LogOptions } from "./api.ts";
 import { libraryError } from "./client-errors.ts";
 import type { PodPlace } from "./wait-for-pod.ts";
@@ -13,15 +14,9 @@ export async function readLog(place: PodPlace, options: LogOptions): Promise<str
 
 /** The lines of the log, also those that are written from now on, until the container has ended. */
 export async function* followLog(place: PodPlace, options: LogOptions): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let pending = "";
-  for await (const chunk of openLog(place, options, true)) {
-    pending += decoder.decode(chunk, { stream: true });
-    const lines = pending.split("\n");
-    pending = lines.pop() ?? "";
-    yield* lines;
+  for await (const line of splitLines(openLog(place, options, true))) {
+    yield Buffer.concat(line).toString();
   }
-  if (pending !== "") yield pending;
 }
 
 async function* openLog(

@@ -1,15 +1,12 @@
-/** Whole lines, each with the prefix; a last line without a newline gets one. */
+import { splitLines } from "../../lib/split-lines.ts";
+
+const newline = Buffer.from("\n");
+
+/** Whole lines, each with the prefix; a last line without a newline gets one, and so does each part of a line that is broken. */
 export async function* prefixLines(
   source: AsyncIterable<Uint8Array>,
   prefix: string,
 ): AsyncGenerator<Uint8Array> {
-  let pending: Buffer = Buffer.alloc(0);
-  for await (const chunk of source) {
-    pending = Buffer.concat([pending, chunk]);
-    for (let end = pending.indexOf(0x0a); end >= 0; end = pending.indexOf(0x0a)) {
-      yield Buffer.concat([Buffer.from(prefix), pending.subarray(0, end + 1)]);
-      pending = pending.subarray(end + 1);
-    }
-  }
-  if (pending.length > 0) yield Buffer.concat([Buffer.from(prefix), pending, Buffer.from("\n")]);
+  const start = Buffer.from(prefix);
+  for await (const line of splitLines(source)) yield Buffer.concat([start, ...line, newline]);
 }
