@@ -71,7 +71,7 @@ export async function readPod(
 }
 
 /** By its own name, or by that in its manifest. */
-export function isNamed({ metadata, spec }: Pod, name: string): boolean {
+function isNamed({ metadata, spec }: Pod, name: string): boolean {
   return metadata.name === name || metadata.name === `${name}-${spec.nodeName?.toLowerCase()}`;
 }
 

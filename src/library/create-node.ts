@@ -14,7 +14,7 @@ import { asked, libraryError } from "./client-errors.ts";
 import { readManifests } from "./manifest.ts";
 import { NodeManifests } from "./node-manifests.ts";
 import { type NodeOptions, requireNodeOptions } from "./node-options.ts";
-import { nodePod } from "./node-pod.ts";
+import { nodeNameEnd, nodePod, ownName } from "./node-pod.ts";
 import { waitForPod } from "./wait-for-pod.ts";
 
 const simulatedNodeName = "sim";
@@ -107,7 +107,10 @@ class OwnNode implements BerthNode {
     asked(async () => {
       const objects = this.#manifests.read(await readManifests(manifests));
       const pods = await this.#manifests.apply(objects, signal ?? never);
-      return pods.map(({ metadata }) => this.#podOf(metadata.namespace, metadata.name));
+      const { length } = nodeNameEnd(this.name);
+      return pods.map(({ metadata: { namespace, name } }) =>
+        this.#podOf(namespace, name.slice(0, -length)),
+      );
     }, signal);
 
   delete: BerthNode["delete"] = (manifests, options = {}) =>
@@ -115,9 +118,10 @@ class OwnNode implements BerthNode {
       const objects = this.#manifests.read(await readManifests(manifests));
       await this.#manifests.remove(objects);
       const pods = objects.flatMap(({ isPod, fileName }) => (isPod ? podOfName(fileName) : []));
-      const gone = pods.map((place) =>
-        waitForPod({ client: this.#client, ...place }, "gone", options),
-      );
+      const gone = pods.map(({ namespace, name }) => {
+        const place = { client: this.#client, namespace, name: ownName(name, this.name) };
+        return waitForPod(place, "gone", options);
+      });
       await Promise.all(gone);
     }, options.signal);
 
@@ -155,10 +159,10 @@ class OwnNode implements BerthNode {
     const deps = {
       client: this.#client,
       isSimulated: this.kind === "simulated",
+      nodeName: this.name,
       remove: (space: string, pod: string) => this.#manifests.removePod(space, pod),
     };
-    const end = `-${this.name.toLowerCase()}`;
-    return nodePod(deps, namespace, name.endsWith(end) ? name.slice(0, -end.length) : name);
+    return nodePod(deps, namespace, name);
   }
 }
 

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { openSpdy } from "../app/open-spdy.ts";
 import type { AgentClient } from "../cli/agent-client.ts";
-import { readPod } from "../cli/pod-argument.ts";
 import type { Pod } from "../model/pod.ts";
 import { untilDrained } from "../server/until-drained.ts";
 import type { ForwardOptions, PortForward } from "./api.ts";
@@ -22,7 +21,7 @@ export async function forwardPort(
   requirePort("localPort", localPort, 0);
   signal?.throwIfAborted();
   const closing = new AbortController();
-  const pod = await readPod(client, namespace, name, closing.signal);
+  const pod = await client.readPod(namespace, name, closing.signal);
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);

@@ -85,13 +85,9 @@ export class NodeManifests {
     });
   }
 
-  /** `name`: as in the manifest, or with the name of the node at its end. */
+  /** `name`: as in the manifest. */
   async removePod(namespace: string, name: string): Promise<void> {
-    const end = `-${this.#deps.nodeName.toLowerCase()}`;
-    const names = name.endsWith(end) ? [name, name.slice(0, -end.length)] : [name];
-    await this.remove(
-      names.map((each) => ({ fileName: objectFileName({ kind: "Pod", namespace, name: each }) })),
-    );
+    await this.remove([{ fileName: objectFileName({ kind: "Pod", namespace, name }) }]);
   }
 
   async #untilTaken(

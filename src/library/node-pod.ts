@@ -1,5 +1,4 @@
 import type { AgentClient } from "../cli/agent-client.ts";
-import { readPod } from "../cli/pod-argument.ts";
 import type { Pod } from "../model/pod.ts";
 import type { NodePod } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
@@ -12,16 +11,18 @@ import { type PodPlace, waitForPod } from "./wait-for-pod.ts";
 export interface NodePodDeps {
   readonly client: AgentClient;
   readonly isSimulated: boolean;
+  readonly nodeName: string;
   /** Takes the pod's manifest away. */
   readonly remove: (namespace: string, name: string) => Promise<void>;
 }
 
 const never = new AbortController().signal;
 
+/** `name`: as in the pod's manifest. */
 export function nodePod(deps: NodePodDeps, namespace: string, name: string): NodePod {
-  const { client, isSimulated } = deps;
-  const place: PodPlace = { client, namespace, name };
-  const read = (signal = never): Promise<Pod> => readPod(client, namespace, name, signal);
+  const { client, isSimulated, nodeName } = deps;
+  const place: PodPlace = { client, namespace, name: ownName(name, nodeName) };
+  const read = (signal = never): Promise<Pod> => client.readPod(namespace, place.name, signal);
   const requireStreams = (what: string): void => {
     if (!isSimulated) return;
     const message = `${what}: simulated containers run nothing; use a node of kind "real"`;
@@ -54,4 +55,14 @@ export function nodePod(deps: NodePodDeps, namespace: string, name: string): Nod
       await waitForPod(place, "gone", options);
     },
   };
+}
+
+/** What a node calls the pod that has this name in its manifest. */
+export function ownName(name: string, nodeName: string): string {
+  return `${name}${nodeNameEnd(nodeName)}`;
+}
+
+/** What the name of a pod on a node has at its end. */
+export function nodeNameEnd(nodeName: string): string {
+  return `-${nodeName.toLowerCase()}`;
 }

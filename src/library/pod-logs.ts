@@ -1,4 +1,4 @@
-import { chooseContainer, readPod } from "../cli/pod-argument.ts";
+import { chooseContainer } from "../cli/pod-argument.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { splitLines } from "../lib/split-lines.ts";
 import type { LogOptions } from "./api.ts";
@@ -28,7 +28,7 @@ async function* openLog(
   const left = new AbortController();
   const lifetime = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
   try {
-    const pod = await readPod(client, namespace, name, lifetime);
+    const pod = await client.readPod(namespace, name, lifetime);
     const query = {
       container: chooseContainer(pod, container, quiet),
       follow: String(follow),

@@ -1,7 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { Upgraded } from "../cli/agent-client.ts";
 import { remoteCommandProtocol, runRemoteCommand } from "../cli/exec/remote-command.ts";
-import { chooseContainer, readPod } from "../cli/pod-argument.ts";
+import { chooseContainer } from "../cli/pod-argument.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ExecOptions, ExecResult } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
@@ -21,7 +21,7 @@ export async function runInContainer(
   const stdout = new Collected(() => tooMuch.abort());
   const stderr = new Collected(() => tooMuch.abort());
   const terminal = programTerminal(stdin, stdout, stderr);
-  const pod = await readPod(client, namespace, name, lifetime);
+  const pod = await client.readPod(namespace, name, lifetime);
   const query = {
     container: chooseContainer(pod, container, terminal),
     command,

@@ -1,6 +1,5 @@
 import type { AgentClient } from "../cli/agent-client.ts";
 import { followPods } from "../cli/follow-pods.ts";
-import { isNamed, readPod } from "../cli/pod-argument.ts";
 import { awaitedText } from "../cli/why/awaited-text.ts";
 import { timeoutSignal } from "../lib/timers.ts";
 import type { Pod } from "../model/pod.ts";
@@ -12,6 +11,7 @@ import { asked } from "./client-errors.ts";
 export interface PodPlace {
   readonly client: AgentClient;
   readonly namespace: string;
+  /** Its own, which ends with that of the node: one that only begins so is another pod. */
   readonly name: string;
 }
 
@@ -48,7 +48,7 @@ export async function waitForPod(
 
 /** While a pod is replaced by one of its name, the one that stays counts. */
 function newestNamed(pods: readonly Pod[], name: string): Pod | undefined {
-  const named = pods.filter((pod) => isNamed(pod, name));
+  const named = pods.filter(({ metadata }) => metadata.name === name);
   return named.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? named[0];
 }
 
@@ -94,7 +94,7 @@ async function explained(
   // The time may have been over before the first look.
   const pod =
     seen ??
-    (await readPod(client, namespace, name, timeoutSignal(explanationMs)).catch(() => undefined));
+    (await client.readPod(namespace, name, timeoutSignal(explanationMs)).catch(() => undefined));
   const shown = `pod ${namespace}/${pod?.metadata.name ?? name}`;
   if (pod === undefined) {
     const message = `${shown} ${outcome}: there is no such pod`;
