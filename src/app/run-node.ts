@@ -1,7 +1,4 @@
 // The node of `berth run`: only for these manifests, and removed with the command, however that ends.
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { ManifestText } from "../model/manifest/manifest-text.ts";
 import type { Pod } from "../model/pod.ts";
@@ -11,6 +8,7 @@ import { podOfFile, splitManifest } from "./manifest-objects.ts";
 import type { NodeOrder, RealNodeOrder } from "./node-order.ts";
 import { NodeProcess } from "./node-process.ts";
 import { nodeProgram } from "./program-parts.ts";
+import { makeTemporaryDataDir } from "./temporary-data-dir.ts";
 
 export interface RunNodeOptions
   extends Pick<RealNodeOrder, "runtimeEndpoint" | "bridge" | "subnet" | "cgroupRoot"> {
@@ -62,13 +60,8 @@ export class RunNode {
   /** Starts a node that wants these objects; it works on them before `untilReady` resolves. */
   static async start(plan: RunPlan, options: RunNodeOptions): Promise<RunNode> {
     const { logLevel, ...place } = options;
-    // Short: sockets lie in it, whose paths the kernel limits.
-    const dataDir = await mkdtemp(join(tmpdir(), "berth-run-"));
+    const dataDir = await makeTemporaryDataDir("berth-run-", plan.files);
     const { manifests } = dataLayout(dataDir);
-    await mkdir(manifests, { mode: 0o700 });
-    for (const { path, text } of plan.files) {
-      await writeFile(join(manifests, path), text, { mode: 0o600 });
-    }
     const node = { kind: "real", dataDir, manifests, ...place } as const;
     const order = { node, isTemporary: true, logLevel };
     return new RunNode(new NodeProcess({ program: nodeProgram, order }), dataDir);

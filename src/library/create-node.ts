@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { dataLayout } from "../app/data-layout.ts";
 import { defaultNodeName } from "../app/node-facts.ts";
 import type { NodeOrder } from "../app/node-order.ts";
 import { NodeProcess, type NodeProcessOptions } from "../app/node-process.ts";
 import { nodeProgram } from "../app/program-parts.ts";
 import { scriptProblems } from "../app/script-problems.ts";
+import { makeTemporaryDataDir } from "../app/temporary-data-dir.ts";
 import { AgentClient } from "../cli/agent-client.ts";
+import { errorText } from "../lib/error-text.ts";
 import type { BerthNode, Decision, NodePod } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
 import { asked, libraryError } from "./client-errors.ts";
@@ -44,11 +45,13 @@ async function orderOf(options: NodeOptions): Promise<NodeOrder> {
   const named = kind === "real" ? options.dataDir : undefined;
   if (named === "") throw new BerthError("invalid-options", "dataDir: it is empty");
   const isTemporary = named === undefined;
-  // Short: sockets lie in it, whose paths the kernel limits.
-  const dataDir = isTemporary ? await mkdtemp(join(tmpdir(), "berth-node-")) : resolve(named);
+  const dataDir = await (named === undefined
+    ? makeTemporaryDataDir("berth-node-")
+    : makeNamedDataDir(resolve(named))
+  ).catch((error: unknown) => {
+    throw new BerthError("start-failed", errorText(error), { cause: error });
+  });
   const { manifests } = dataLayout(dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await mkdir(manifests, { recursive: true, mode: 0o700 });
   if (options.kind === "simulated") {
     const { nodeName = simulatedNodeName, speed = 1 } = options;
     return {
@@ -61,6 +64,16 @@ async function orderOf(options: NodeOptions): Promise<NodeOrder> {
   const place = { kind: "real", dataDir, manifests, nodeName } as const;
   const node = { ...place, runtimeEndpoint, bridge, subnet, cgroupRoot };
   return { node, isTemporary, logLevel };
+}
+
+async function makeNamedDataDir(dataDir: string): Promise<string> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await mkdir(dataLayout(dataDir).manifests, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(`dataDir: cannot be used: ${errorText(error)}`, { cause: error });
+  }
+  return dataDir;
 }
 
 class OwnNode implements BerthNode {
@@ -92,8 +105,11 @@ class OwnNode implements BerthNode {
     if (onLog !== undefined) this.#process.followLog(onLog);
     const giveUp = (): void => void this.stop().catch(() => undefined);
     signal?.addEventListener("abort", giveUp, { once: true });
+    // While its folder was made nobody listened.
+    if (signal?.aborted === true) giveUp();
     try {
       await this.#process.untilReady();
+      signal?.throwIfAborted();
     } catch (error) {
       // What was wrong at the start is what counts.
       await this.stop().catch(() => undefined);

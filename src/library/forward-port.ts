@@ -21,7 +21,7 @@ export async function forwardPort(
   requirePort("localPort", localPort, 0);
   signal?.throwIfAborted();
   const closing = new AbortController();
-  const pod = await client.readPod(namespace, name, closing.signal);
+  const pod = await client.readPod(namespace, name, signal ?? closing.signal);
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
@@ -44,6 +44,10 @@ export async function forwardPort(
     await closed;
   };
   signal?.addEventListener("abort", () => void close(), { once: true });
+  if (signal?.aborted === true) {
+    await close();
+    throw signal.reason;
+  }
   // A server on a port has an address with a port.
   const { port } = server.address() as AddressInfo;
   const address = `${host}:${port}`;

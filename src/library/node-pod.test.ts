@@ -16,13 +16,13 @@ beforeEach(async () => {
 });
 afterEach(() => api.stop());
 
-function pod(name: string): NodePod {
+function pod(name: string, isSimulated = true): NodePod {
   const client = new AgentClient(api.socketPath, "the test");
   const remove = async (namespace: string, manifest: string): Promise<void> => {
     removed.push(`${namespace}/${manifest}`);
     view.remove(`uid-${manifest}-sim`);
   };
-  return nodePod({ client, isSimulated: true, nodeName: "SIM", remove }, "default", name);
+  return nodePod({ client, isSimulated, nodeName: "SIM", remove }, "default", name);
 }
 
 test("a pod whose name in its manifest ends with that of the node is not the one without it", async () => {
@@ -40,4 +40,13 @@ test("a pod is gone also when one is there whose name begins with its own", asyn
   view.put(runningPod("a-sim-sim"));
   await expect(pod("a").read()).rejects.toMatchObject({ code: "not-found" });
   await expect(pod("a").delete()).resolves.toBeUndefined();
+});
+
+test("a port that is not wanted any more while its pod is looked up is not opened", async () => {
+  view.put(runningPod("web-sim"));
+  const aborting = new AbortController();
+  const reason = new Error("changed my mind");
+  const forwarding = pod("web", false).forwardPort(80, { signal: aborting.signal });
+  aborting.abort(reason);
+  await expect(forwarding).rejects.toBe(reason);
 });
