@@ -9,7 +9,7 @@ import {
 } from "../app/manifest-objects.ts";
 import type { AgentClient } from "../cli/agent-client.ts";
 import { placedProblemText } from "../cli/output/problem-text.ts";
-import { sleep } from "../lib/timers.ts";
+import { sleep, timeoutSignal } from "../lib/timers.ts";
 import type { ManifestText } from "../model/manifest/manifest-text.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
@@ -24,6 +24,7 @@ export interface NodeManifestsDeps {
 }
 
 const lookMs = 20;
+const forgetMs = 2_000;
 const fileMode = 0o600;
 
 export class NodeManifests {
@@ -62,17 +63,21 @@ export class NodeManifests {
       });
       const problems = pods.flatMap((pod) => problemsOf(pod));
       if (problems.length > 0) throw refusal(problems);
-      const before = await Promise.all(objects.map((object) => this.#textOf(object.fileName)));
+      const before = new Map<string, string | undefined>();
       // Pods may refer to the others.
       const inOrder = objects.toSorted((a, b) => Number(a.isPod) - Number(b.isPod));
-      for (const { fileName, text } of inOrder) await this.#write(fileName, text);
       try {
+        for (const { fileName, text } of inOrder) {
+          const textBefore = await this.#textOf(fileName);
+          await this.#write(fileName, text);
+          before.set(fileName, textBefore);
+        }
         await this.#untilTaken(objects, pods, signal);
       } catch (error) {
-        for (const [index, { fileName }] of objects.entries()) {
-          const text = before[index];
+        for (const [fileName, text] of before) {
           await (text === undefined ? this.#remove(fileName) : this.#write(fileName, text));
         }
+        await this.#untilForgotten(objects, pods);
         throw error;
       }
       return pods;
@@ -95,12 +100,9 @@ export class NodeManifests {
     pods: readonly Pod[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, folder } = this.#deps;
-    const paths = new Set(objects.map(({ fileName }) => join(folder, fileName)));
-    const names = new Set(pods.map((pod) => `pod ${podKey(pod)}`));
+    const { client } = this.#deps;
     for (;;) {
-      const { problems } = await client.listProblems(signal);
-      const ours = problems.filter(({ origin }) => paths.has(origin) || names.has(origin));
+      const ours = await this.#problemsWith(objects, pods, signal);
       if (ours.length > 0) throw refusal(ours);
       const { items } = await client.listPods(undefined, {}, signal);
       const wanted = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -110,6 +112,30 @@ export class NodeManifests {
     }
   }
 
+  /** What the node said of these objects would be taken for what it says of the next ones of their names. */
+  async #untilForgotten(objects: readonly ManifestObject[], pods: readonly Pod[]): Promise<void> {
+    const signal = timeoutSignal(forgetMs);
+    try {
+      while ((await this.#problemsWith(objects, pods, signal)).length > 0) {
+        await sleep(lookMs, signal);
+      }
+    } catch {
+      // What was there before may be wrong too, and the node may have ended.
+    }
+  }
+
+  async #problemsWith(
+    objects: readonly ManifestObject[],
+    pods: readonly Pod[],
+    signal: AbortSignal,
+  ): Promise<readonly SourceProblem[]> {
+    const { client, folder } = this.#deps;
+    const paths = new Set(objects.map(({ fileName }) => join(folder, fileName)));
+    const names = new Set(pods.map((pod) => `pod ${podKey(pod)}`));
+    const { problems } = await client.listProblems(signal);
+    return problems.filter(({ origin }) => paths.has(origin) || names.has(origin));
+  }
+
   async #textOf(fileName: string): Promise<string | undefined> {
     return readFile(join(this.#deps.folder, fileName), "utf8").catch(() => undefined);
   }
@@ -117,8 +143,13 @@ export class NodeManifests {
   /** In one step: the node never sees half a file. */
   async #write(fileName: string, text: string): Promise<void> {
     const draft = join(this.#deps.folder, `.${fileName}.draft`);
-    await writeFile(draft, text, { mode: fileMode });
-    await rename(draft, join(this.#deps.folder, fileName));
+    try {
+      await writeFile(draft, text, { mode: fileMode });
+      await rename(draft, join(this.#deps.folder, fileName));
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
   }
 
   async #remove(fileName: string): Promise<void> {
