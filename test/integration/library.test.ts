@@ -158,10 +158,12 @@ describe("a simulated node", () => {
   });
 
   test("deleted pods are gone, and only they", async () => {
-    const objects = [simulated("first", "run"), simulated("second", "run")];
-    const [first, second] = await node.apply(objects);
+    const names = ["first", "second", "first-n1"];
+    const objects = names.map((name) => simulated(name, "run"));
+    const [first, second, alike] = await node.apply(objects);
     await first?.delete();
     await expect(first?.read()).rejects.toMatchObject({ code: "not-found" });
+    expect((await alike?.read())?.metadata.name).toBe("first-n1-n1");
     expect((await second?.read())?.metadata.name).toBe("second-n1");
     await node.delete(objects);
     await expect(second?.read()).rejects.toMatchObject({ code: "not-found" });
@@ -259,13 +261,17 @@ test("a temporary node is removed when its program is killed", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const dataDir = String((await lines.next()).value);
-  expect(existsSync(join(dataDir, "berth.sock"))).toBe(true);
   const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
-  await vi.waitFor(() => expect(leftOf(dataDir)).toEqual([]), 60_000);
+  try {
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const dataDir = String((await lines.next()).value);
+    expect(existsSync(join(dataDir, "berth.sock"))).toBe(true);
+    child.kill("SIGKILL");
+    await ended;
+    await vi.waitFor(() => expect(leftOf(dataDir)).toEqual([]), 60_000);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 test("pods of a data folder outlive the node, and the next one takes them over", async () => {
@@ -273,24 +279,32 @@ test("pods of a data folder outlive the node, and the next one takes them over",
   mkdirSync(dataDir);
   const options = { kind: "real", nodeName: "n3", dataDir, ...network } as const;
   const first = await start(options);
-  await importImages(dataDir);
-  const [web] = await first.apply(pod("web", "sleep 3600"));
-  const before = await web?.waitFor("ready");
-  await first.stop();
-  const second = await start(options);
-  const after = await second.pod("web").waitFor("ready");
-  const idOf = (shown: typeof before) => shown?.status?.containerStatuses?.[0]?.containerID;
-  expect(idOf(after)).toBe(idOf(before));
-  await second.stop({ remove: true });
+  try {
+    await importImages(dataDir);
+    const [web] = await first.apply(pod("web", "sleep 3600"));
+    const before = await web?.waitFor("ready");
+    await first.stop();
+    const second = await start(options);
+    const after = await second.pod("web").waitFor("ready");
+    const idOf = (shown: typeof before) => shown?.status?.containerStatuses?.[0]?.containerID;
+    expect(idOf(after)).toBe(idOf(before));
+    await second.stop();
+  } finally {
+    // Also where the second one still runs: it is ended then.
+    await first.stop({ remove: true });
+  }
   expect(leftOf(dataDir)).toEqual([]);
 });
 
 test("what a killed agent leaves of a temporary node is removed by its stop", async () => {
   const node = await start({ kind: "real", nodeName: "n4", ...network });
-  const pid = Number(readFileSync(join(node.dataDir, "agent.pid"), "utf8"));
-  process.kill(pid, "SIGKILL");
-  expect(await node.ended).toContain("ended by SIGKILL");
-  await node.stop();
+  try {
+    const pid = Number(readFileSync(join(node.dataDir, "agent.pid"), "utf8"));
+    process.kill(pid, "SIGKILL");
+    expect(await node.ended).toContain("ended by SIGKILL");
+  } finally {
+    await node.stop();
+  }
   expect(leftOf(node.dataDir)).toEqual([]);
 });
 

@@ -143,6 +143,7 @@ test("what never ends is refused before anything is started", async () => {
 
 test("when its time is over it ends with 124, says what was awaited, and leaves nothing", async () => {
   const endless = pod("endless", [{ command: "trap 'exit 0' TERM; sleep 3600 & wait" }]);
+  // The start of the node counts too.
   const { code, stderr } = await run([endless], "--timeout", "30s");
   expect(code).toBe(124);
   expect(stderr).toMatch(/the time is over[\s\S]*pod\/endless-n1: /);
