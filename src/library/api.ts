@@ -102,7 +102,7 @@ export interface NodePod {
 export type Decision = SyncRecord;
 
 export interface StopOptions {
-  /** Ends the pods too and removes all of the node, its data folder but for that itself. A temporary node is always removed. */
+  /** Ends the pods too and removes all of the node, its data folder but for that itself. A temporary node is always removed; what cannot be, such as a volume that is still mounted, is kept and named. */
   readonly remove?: boolean;
 }
 

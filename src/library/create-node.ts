@@ -105,7 +105,7 @@ class OwnNode implements BerthNode {
     if (onLog !== undefined) this.#process.followLog(onLog);
     const giveUp = (): void => void this.stop().catch(() => undefined);
     signal?.addEventListener("abort", giveUp, { once: true });
-    // While its folder was made nobody listened.
+    // It may have been aborted while its folder was made.
     if (signal?.aborted === true) giveUp();
     try {
       await this.#process.untilReady();
