@@ -6,8 +6,10 @@ const frames = new Set(["iframe", "frame", "embed", "object", "fencedframe"]);
 
 /** The authorities by which this server may be addressed: another name that leads here belongs to another site (DNS rebinding). */
 export function servedHosts(host: string, port: number): ReadonlySet<string> {
-  // As clients write it: an IPv6 address in its shortest form, and port 80 not at all.
-  const { hostname } = new URL(`http://${host.includes(":") ? `[${host}]` : host}`);
+  // As clients write it: an IPv6 address in its shortest form and without its zone, and port 80 not at all.
+  const { hostname } = new URL(
+    `http://${host.includes(":") ? `[${host.replace(/%.*/, "")}]` : host}`,
+  );
   const isUsual = hostname === "127.0.0.1" || hostname === "[::1]";
   const names = isUsual ? [hostname, "localhost"] : [hostname];
   return new Set(names.map((name) => new URL(`http://${name}:${port}`).host));
