@@ -58,7 +58,8 @@ describe("one agent takes a node with volumes over from the other", () => {
   let recordShapes: readonly string[];
 
   beforeAll(async () => {
-    world = await ClusterWorld.start("kubelet");
+    // A kubelet finds the raw devices of pods again only where it sees the mounts that the one before it made.
+    world = await ClusterWorld.start("kubelet", { hasMachinesMounts: true });
     driver = await CsiDriver.start({
       kubeletRoot: world.node.rootDir,
       kubeconfig: world.plane.kubeconfig,

@@ -26,6 +26,8 @@ interface ClusterNodeOptions {
   /** Fields of the kubelet's configuration that differ from the tests' usual ones. */
   readonly config?: object;
   readonly flags?: readonly string[];
+  /** The agents see and make mounts where everybody does, and serve device plugins in this machine's own folder. */
+  readonly hasMachinesMounts?: boolean | undefined;
 }
 
 /** A node on this machine: its folders and settings outlast the agents that run it one after the other. */
@@ -35,12 +37,14 @@ export class ClusterNode {
   readonly rootDir: string;
   readonly manifests: string;
   readonly #flags: readonly string[];
+  readonly #hasMachinesMounts: boolean;
   #agent: ServerProcess | undefined;
   #starts = 0;
 
   constructor(options: ClusterNodeOptions) {
     const { name, plane, world, config = {}, flags = [] } = options;
     this.name = name;
+    this.#hasMachinesMounts = options.hasMachinesMounts === true;
     this.folder = join(plane.folder, name);
     this.rootDir = join(this.folder, "root");
     this.manifests = join(this.folder, "manifests");
@@ -73,7 +77,8 @@ export class ClusterNode {
   start(agent: NodeAgent): void {
     this.#starts += 1;
     const log = join(this.folder, `${agent}-${this.#starts}.log`);
-    const program = onPrivateNode(this, command(agent));
+    const own = command(agent);
+    const program = this.#hasMachinesMounts ? own : onPrivateNode(this, own);
     this.#agent = new ServerProcess([...program, ...this.#flags], log);
   }
 

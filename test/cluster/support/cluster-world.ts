@@ -15,6 +15,7 @@ interface ClusterWorldOptions extends ControlPlaneOptions {
   readonly flags?: (plane: ControlPlane) => readonly string[];
   /** Another program than the machine's containerd. */
   readonly containerd?: string;
+  readonly hasMachinesMounts?: boolean;
 }
 
 /** A cluster with a runtime and a node. */
@@ -31,7 +32,7 @@ export class ClusterWorld {
 
   /** A cluster whose node has no agent yet. */
   static async create(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
-    const { config, flags, containerd } = options;
+    const { config, flags, containerd, hasMachinesMounts } = options;
     const plane = await ControlPlane.start(options);
     try {
       const runtime = await startRuntimeWorld({
@@ -44,6 +45,7 @@ export class ClusterWorld {
         world: runtime,
         ...(config && { config }),
         ...(flags && { flags: flags(plane) }),
+        hasMachinesMounts,
       });
       return new ClusterWorld(plane, runtime, node);
     } catch (error) {
