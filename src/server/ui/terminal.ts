@@ -70,14 +70,18 @@ async function openSession(
   });
   const sizes = await spdy.open({ streamType: "resize" }, () => undefined);
   const run = async (signal: AbortSignal): Promise<CommandEnd | "gone"> => {
-    const reading = browser.read(async (data, isText) => {
-      if (!isText) return input.write(data);
-      const { columns, rows } = parseResize(data.toString());
-      await sizes.write(Buffer.from(JSON.stringify({ Width: columns, Height: rows })));
-    });
     const aborted = new Promise<"gone">((resolve) => {
       signal.addEventListener("abort", () => resolve("gone"), { once: true });
       if (signal.aborted) resolve("gone");
+    });
+    const reading = browser.read(async (data, isText) => {
+      if (!isText) {
+        // What is typed earlier comes back before the shell's answer, which would not be known by its place then.
+        await Promise.race([id.known, aborted]);
+        return input.write(data);
+      }
+      const { columns, rows } = parseResize(data.toString());
+      await sizes.write(Buffer.from(JSON.stringify({ Width: columns, Height: rows })));
     });
     const ended = Promise.all([error.ended, output.ended]);
     return Promise.race([
@@ -96,13 +100,20 @@ function withId(program: string, command: readonly string[]): readonly string[] 
 
 /** Takes the first line of the output, which is the shell's answer, apart from the rest. */
 class IdLine {
+  /** Resolves when the answer has come, or none is awaited. */
+  readonly known: Promise<void>;
   #isAwaited: boolean;
+  #noteKnown: () => void = () => undefined;
   #pending: Buffer = Buffer.alloc(0);
   /** The command's process, as its container numbers it. */
   value: string | undefined;
 
   constructor(isAwaited: boolean) {
     this.#isAwaited = isAwaited;
+    this.known = new Promise((resolve) => {
+      this.#noteKnown = resolve;
+    });
+    if (!isAwaited) this.#noteKnown();
   }
 
   /** What of it is to be shown. */
@@ -112,6 +123,7 @@ class IdLine {
     const end = this.#pending.indexOf("\n");
     if (end < 0 && this.#pending.length <= maxIdBytes) return Buffer.alloc(0);
     this.#isAwaited = false;
+    this.#noteKnown();
     const line = this.#pending.subarray(0, Math.max(end, 0)).toString().trim();
     const isId = /^\d{1,10}$/.test(line);
     if (isId) this.value = line;
